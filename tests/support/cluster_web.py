@@ -38,7 +38,7 @@ class ClusterWeb:
     """
 
     applications: list[dict[str, Any]] = field(default_factory=list)
-    metrics: dict[str, int] = field(
+    metrics: dict[str, Any] = field(
         default_factory=lambda: {"containersPending": 0, "activeNodes": 1}
     )
     conf: dict[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cluster_web import CLUSTER, ClusterWeb
+from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.support.mock import job_run, plan_from
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.leftovers import Registration, registered
@@ -20,6 +20,8 @@ from windtunnel.testbeds.attached import deployment as deployments
 from windtunnel.testbeds.attached import testbed as testbeds
 from windtunnel.testbeds.attached.deployment import AttachedDeployment
 from windtunnel.testbeds.attached.guard import Guard
+from windtunnel.testbeds.attached.job_settings import TAGS
+from windtunnel.testbeds.attached.options import QUEUE
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
 
 STUDY = """\
@@ -96,6 +98,25 @@ def test_a_limit_ends_a_trial_and_delays_the_next_one(
         deployment.supervisor = dead
         with pytest.raises(DeploymentError, match="supervisor"):
             deployment.check_alive()
+
+
+def test_a_job_that_the_scheduler_put_into_another_queue_is_ended(
+    bed: AttachedTestbed, plan: Plan, web: ClusterWeb
+) -> None:
+    with bed.deploy(plan.base) as deployment:
+        deployment.guard.begin()
+        web.applications = [application("1", deployment.id, queue="default")]
+        deployment.guard.look()
+        deployment.check_alive()
+        web.applications = [application("1", deployment.id, queue="root.bench")]
+        deployment.guard.look()
+        with pytest.raises(DeploymentError, match=r"queue root\.bench; the study may use only"):
+            deployment.check_alive()
+        other = plan.base.model_copy(update={"settings": {QUEUE: "bench"}})
+        deployment.access.client.settings[TAGS] = "windtunnel,id,toy"
+        deployment.root = "/folder"
+        deployment.reconfigure(other)
+        assert deployment.guard.look() == ""
 
 
 def test_a_job_with_times_of_another_clock_is_noted(bed: AttachedTestbed, plan: Plan) -> None:

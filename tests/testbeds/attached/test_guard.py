@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from windtunnel.errors import ClusterAccessError
-from windtunnel.testbeds.attached.guard import Guard, Rule
+from windtunnel.inspection.queues import LeafQueues
+from windtunnel.testbeds.attached.guard import Guard, Rule, others_log
 from windtunnel.testbeds.attached.options import Limits
-from windtunnel.testbeds.attached.status import Application, Reading
+from windtunnel.testbeds.attached.status import Application, Hidden, Reading
 
 CALM = Reading(
     t=100.0,
@@ -53,6 +56,18 @@ def test_each_limit_is_stated_with_the_figure(changes: dict[str, Any], says: str
     found = rule.exceeded(replace(CALM, **changes))
     assert len(found) == 1
     assert found[0].startswith(says)
+
+
+def test_an_own_application_in_another_queue_ends_the_job() -> None:
+    queues = LeafQueues(paths=["root.default", "root.a.bench"])
+    rule = Rule(limits(), 8, CALM, lambda used: "" if queues.within(used, "bench") else "bench")
+
+    for used in ("bench", "root.a.bench", ""):
+        assert rule.exceeded(replace(CALM, own=(replace(app("a", 1), queue=used),))) == []
+    found = rule.exceeded(replace(CALM, own=(app("a", 1),), others=(app("b", 1),)))
+    assert found == [
+        "the scheduler put the study's a into the queue default; the study may use only bench"
+    ]
 
 
 def test_pending_containers_of_others_count_only_after_a_time() -> None:
@@ -108,6 +123,25 @@ def test_the_metrics_are_those_since_the_trial_began() -> None:
         "other_applications": 2,
         "hdfs_free_share": 0.4,
     }
+
+
+def test_the_metrics_contain_what_is_not_in_the_list() -> None:
+    busy = replace(CALM, others=(app("a", 4),), hidden=Hidden(containers=6, applications=2))
+    made = guard(busy, replace(CALM, others=(app("b", 1),)))
+    made.look()
+    made.close()
+
+    found = made.metrics()
+    assert found["other_containers"].value == 5.5
+    assert found["other_applications"].value == 3
+
+
+def test_the_log_has_a_line_if_nothing_of_others_is_in_the_list(tmp_path: Path) -> None:
+    log = others_log(tmp_path)
+    log(CALM, [])
+    log(replace(CALM, hidden=Hidden(containers=6, applications=2)), [])
+    (line,) = (tmp_path / "others.jsonl").read_text().splitlines()
+    assert json.loads(line)["containers"] == 6 and json.loads(line)["others"] == []
 
 
 def test_a_cluster_that_does_not_answer_for_a_time_ends_the_job() -> None:

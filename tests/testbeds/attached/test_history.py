@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from tests.support.history_files import binary_jhist, jhist, job_lines
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.web import Through
@@ -17,6 +18,7 @@ from windtunnel.hosts.base import Host
 from windtunnel.testbeds.attached import history
 
 JOB = "job_1700000000000_0001"
+LINES = job_lines(1, 1_000, 8_000)
 COUNTERS = {
     "jobCounters": {
         "counterGroup": [
@@ -76,10 +78,23 @@ class Server:
         return {"jobTaskAttemptCounters": {}}
 
 
-def collected(server: Server) -> JobRun:
+class Readable:
+    """A file system with the history file of the job."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def list_files(self, folder: str) -> list[Any]:
+        return [SimpleNamespace(path=f"{folder}/{JOB}-1.jhist")]
+
+    def read(self, path: str, limit_bytes: int) -> bytes:
+        return self.data
+
+
+def collected(server: Server, files: object = Unreadable()) -> JobRun:
     one = history.AttachedHistory(
         Through("http://h:1", cast(httpx.Client, server)),
-        cast(WebHdfs, Unreadable()),
+        cast(WebHdfs, files),
         cast(Host, SimpleNamespace()),
         ("/new", "/done"),
         "ann",
@@ -111,6 +126,28 @@ def test_a_part_of_the_task_attempts_is_not_recorded_as_all(
     (note,) = run.notes
     assert note.startswith("teragen: no task times, the job's history file is not readable, and ")
     assert says in note
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (binary_jhist(LINES), "the job's history file is in the binary form, and it has 4 tasks"),
+        (jhist(LINES[:2]), "the job's history file has no task attempts, and it has 4 tasks"),
+    ],
+)
+def test_a_file_that_is_readable_is_not_called_unreadable(
+    data: bytes, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_MOST_TASKS", 3)
+    (note,) = collected(Server(4), Readable(data)).notes
+    assert says in note
+
+
+def test_a_history_file_in_json_needs_no_requests_for_its_tasks() -> None:
+    server = Server(4)
+    run = collected(server, Readable(jhist(LINES)))
+    assert len(run.tasks) == 3 and run.notes == []
+    assert server.requests == 2
 
 
 def test_the_requests_for_task_attempts_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:

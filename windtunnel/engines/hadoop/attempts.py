@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+BINARY = b"Avro-Binary"
+"""The first line of a ``.jhist`` file in the binary form."""
 _FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
 _FAILED = {"MAP_ATTEMPT_FAILED", "MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_FAILED"}
 _FAILED |= {"REDUCE_ATTEMPT_KILLED"}

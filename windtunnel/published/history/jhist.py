@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.parsers import expat
 
-from windtunnel.engines.hadoop.attempts import attempts_of, json_events
+from windtunnel.engines.hadoop.attempts import BINARY, attempts_of, json_events
 from windtunnel.published.history.avro import Decoder, TruncatedError
 from windtunnel.published.history.job import ObservedJob, UnreadableJobError, lasting_settings
 
@@ -106,7 +106,7 @@ def _plain(value: object) -> str | None:
 def _events(data: bytes) -> tuple[Events, bool]:
     """All events, and whether the file is complete."""
     head, _, rest = data.partition(b"\n")
-    if head.strip() != b"Avro-Binary":
+    if head.strip() != BINARY:
         text = data.decode(errors="replace")
         if head.strip() != b"Avro-Json" and b'"event"' not in data[:100_000]:
             return [], False

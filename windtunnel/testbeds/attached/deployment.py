@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.cluster import Cluster
-from windtunnel.cluster.settings import affects, engine_of, non_defaults, text_of
+from windtunnel.cluster.settings import non_defaults, text_of
 from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop.client import JobClient
@@ -28,6 +28,7 @@ from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.removal import removing
+from windtunnel.inspection.queues import LeafQueues
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 from windtunnel.results.sample import Recording
@@ -36,10 +37,10 @@ from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.client import EdgeHost
 from windtunnel.testbeds.attached.clocks import clock_notes
-from windtunnel.testbeds.attached.guard import Guard, others_log
+from windtunnel.testbeds.attached.guard import ElsewhereRule, Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.host_samples import HostSamples
-from windtunnel.testbeds.attached.options import OLD_QUEUE, QUEUE
+from windtunnel.testbeds.attached.job_settings import TAGS, job_settings
 from windtunnel.testbeds.attached.remains import end_and_remove
 from windtunnel.testbeds.attached.status import Identity, Reading
 from windtunnel.testbeds.attached.task_limits import REDUCES, task_limits
@@ -48,8 +49,6 @@ from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
 _REMOVAL_LIMIT_S = 300.0  # requests, the supervisor, a client, the end of the applications
-_STAGING = "yarn.app.mapreduce.am.staging-dir"
-_INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
 
 class AttachedDeployment(Deployment):
@@ -65,6 +64,8 @@ class AttachedDeployment(Deployment):
         Waits for the settings of daemons that an operator changes during the study.
     start:
         The state of the cluster at the start of the study, also if this is a later deployment.
+    queues:
+        The queues of the cluster.
     """
 
     here = False
@@ -83,6 +84,7 @@ class AttachedDeployment(Deployment):
         space_bytes: int,
         by_hand: ByHand,
         start: Reading,
+        queues: LeafQueues,
     ) -> None:
         self.cluster = cluster
         self.access = access
@@ -96,7 +98,9 @@ class AttachedDeployment(Deployment):
         self.by_hand = by_hand
         limits, containers = access.options.limits, access.options.containers
         log = others_log(logs)
-        self.guard = Guard(limits, containers, self._read, start, on_reading=log)
+        self.guard = Guard(
+            limits, containers, self._read, start, self._elsewhere(queues), on_reading=log
+        )
 
     def open(self, study: str) -> None:
         """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
@@ -164,24 +168,18 @@ class AttachedDeployment(Deployment):
         """A folder on this machine, for the files that are put and got."""
         return self.hosts[0].root / "files"
 
-    def _settings(self, study: str) -> dict[str, str]:
-        """The properties of all clients: those of the study, the queue, tags, and bounds.
+    @property
+    def _queue(self) -> str:
+        """The permitted queue of the present treatment."""
+        return self.access.options.queue_of(self.cluster.settings)
 
-        The files of submitted jobs are inside the folder of the run, so that nothing of a killed
-        job remains elsewhere.
-        """
-        options, new = self.access.options, self.access.site.history_folders[0]
-        own = {
-            name: text_of(value)
-            for name, value in self.cluster.settings.items()
-            if affects(name) == "client" and not engine_of(name) and name != OLD_QUEUE
-        }
-        return own | {
-            QUEUE: options.queue_of(self.cluster.settings),
-            "mapreduce.job.tags": f"windtunnel,{self.id},{study}",
-            _STAGING: f"{self.root}/staging",
-            _INTERMEDIATE: new,
-        }
+    def _elsewhere(self, queues: LeafQueues) -> ElsewhereRule:
+        return lambda used: "" if queues.within(used, self._queue) else self._queue
+
+    def _settings(self, study: str) -> dict[str, str]:
+        """The properties of all clients."""
+        tags = ("windtunnel", self.id, study)
+        return job_settings(self.cluster, self.access, self.identity, self.root, tags)
 
     def run_job(
         self,
@@ -249,7 +247,7 @@ class AttachedDeployment(Deployment):
         before, self.cluster = self.cluster.storage.policy, cluster
         if before != cluster.storage.policy:
             self._set_policy()
-        study = self.access.client.settings["mapreduce.job.tags"].rpartition(",")[2]
+        study = self.access.client.settings[TAGS].rpartition(",")[2]
         self.access.client.settings = self._settings(study)
         return ["job settings changed"]
 
@@ -347,7 +345,7 @@ class AttachedDeployment(Deployment):
             "attached": {
                 "cluster_id": self.identity.cluster,
                 "versions": self.identity.versions,
-                "queue": self.access.options.queue_of(self.cluster.settings),
+                "queue": self._queue,
                 "secure": site.secure,
                 "client": self._client_words(),
                 "containers": self.access.options.containers,

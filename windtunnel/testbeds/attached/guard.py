@@ -25,8 +25,10 @@ from windtunnel.results.trial_metrics import (
     OTHER_PENDING,
 )
 from windtunnel.testbeds.attached.options import Limits
-from windtunnel.testbeds.attached.status import Reading
+from windtunnel.testbeds.attached.status import Hidden, Reading
 
+ElsewhereRule = Callable[[str], str]
+"""The queue of an own application -> the permitted queue if it is another one; else empty."""
 _UNANSWERED_S = 30.0
 """Time without any answer after which the cluster counts as not watched."""
 _WAIT_STEP_S = 0.2
@@ -43,6 +45,7 @@ class Rule:
     limits: Limits
     containers: int
     start: Reading
+    elsewhere: ElsewhereRule = lambda _: ""
     _waiting_since: float | None = None
 
     def exceeded(self, now: Reading, *, before_trial: bool = False) -> list[str]:
@@ -77,6 +80,12 @@ class Rule:
                 f"the study has {now.own_containers} containers (allowed by its option "
                 f"'containers': {self.containers})"
             )
+        for app in now.own:
+            if app.queue and (permitted := self.elsewhere(app.queue)):
+                yield (
+                    f"the scheduler put the study's {app.id} into the queue {app.queue}; the study "
+                    f"may use only {permitted}"
+                )
 
     def _pending(self, now: Reading, pending_for_s: float) -> Iterator[str]:
         limits = self.limits
@@ -107,6 +116,8 @@ class Guard:
     ----------
     read:
         Returns the present state of the cluster; raises ClusterAccessError.
+    elsewhere:
+        Returns the permitted queue if the queue of an own application is another one.
 
     Attributes
     ----------
@@ -120,6 +131,7 @@ class Guard:
     containers: int
     read: Callable[[], Reading]
     baseline: Reading
+    elsewhere: ElsewhereRule = lambda _: ""
     readings: list[Reading] = field(default_factory=list)
     reason: str = ""
     in_trial: bool = True
@@ -134,7 +146,7 @@ class Guard:
     def start(self) -> None:
         """Read the state for the first time, and start the thread; raises ClusterAccessError."""
         first = self.read()
-        self._rule = Rule(self.limits, self.containers, self.baseline)
+        self._rule = Rule(self.limits, self.containers, self.baseline, self.elsewhere)
         self.reason = "; ".join(self._rule.exceeded(first))
         self.readings.append(first)
         self._answered = time.monotonic()
@@ -214,7 +226,7 @@ class Guard:
             {
                 OTHER_CONTAINERS: statistics.fmean(one.other_containers for one in seen),
                 OTHER_PENDING: max(one.pending for one in seen),
-                OTHER_APPLICATIONS: len({app.id for one in seen for app in one.others}),
+                OTHER_APPLICATIONS: _applications(seen),
                 FREE_SPACE: min(one.free_fraction for one in seen),
             }
         )
@@ -229,15 +241,22 @@ class Guard:
             self.reason = self._failure
 
 
+def _applications(seen: Sequence[Reading]) -> int:
+    """The number of applications of other tenants; at least, if some are not in the list."""
+    listed = {app.id for one in seen for app in one.others}
+    return max(len(listed), *(len(one.others) + one.hidden.applications for one in seen))
+
+
 def others_log(logs: Path) -> Callable[[Reading, Sequence[str]], None]:
     """A function that adds the applications of other tenants, without names and users, to a log."""
 
     def record(found: Reading, beyond: Sequence[str]) -> None:
-        if not found.others and not beyond:
+        if not (found.others or found.hidden != Hidden() or beyond):
             return
         row = {
             "t": found.t,
             "others": [asdict(app) for app in found.others],
+            "containers": found.other_containers,
             "pending": found.pending,
             "beyond": list(beyond),
         }

@@ -2,14 +2,13 @@
 
 The history server knows all jobs. The history file of a job is readable for its user until the
 history server moves it, so it is searched in the two folders where it can be, and nowhere else.
-If it is not readable, the task attempts come from the REST interface, with one request per task
-and one per attempt, without their locality. They are complete or absent: sums over a part of the
-tasks would look like those of the job.
+If it is not readable, or not in JSON, the task attempts come from the REST interface, with one
+request per task and one per attempt, without their locality. They are complete or absent: sums
+over a part of the tasks would look like those of the job.
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hadoop.attempts import attempt_from_rest
+from windtunnel.engines.hadoop.attempts import BINARY, attempt_from_rest
 from windtunnel.engines.hadoop.history import History, many
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.web import Through
@@ -25,6 +24,7 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 
 _MOST_TASKS = 5000
+_NOT_READABLE = "is not readable"
 _LIMIT_S = 120.0  # of all requests for the attempts of a job
 _JOB = re.compile(r"job_\d+_(\d+)")
 
@@ -56,14 +56,15 @@ class AttachedHistory(History):
         self._new, self._done = folders
         self._user = user
         self._unread: dict[str, str] = {}  # id of a job -> why its task attempts are unknown
+        self._file: dict[str, str] = {}  # id of a job -> the state of its history file
 
     def collect(self, phase: str, job_id: str, wall_s: float) -> JobRun:
         """As of every history server; the reason is noted if the task attempts are unknown."""
         run = super().collect(phase, job_id, wall_s)
-        reason = self._unread.pop(job_id, "")
+        reason, file = self._unread.pop(job_id, ""), self._file.pop(job_id, _NOT_READABLE)
         if not reason:
             return run
-        note = f"{phase}: no task times, the job's history file is not readable, and {reason}"
+        note = f"{phase}: no task times, the job's history file {file}, and {reason}"
         return replace(run, notes=[note])
 
     def _attempts(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
@@ -98,10 +99,15 @@ class AttachedHistory(History):
     def _history_file(self, job_id: str) -> str:
         """Text of the job's ``.jhist`` if it is readable now; empty otherwise."""
         found = self._search(job_id)
-        if found is not None:
-            with contextlib.suppress(DeploymentError):  # moved meanwhile
-                return self._files.read(found, limit_bytes=1 << 30).decode(errors="replace")
-        return ""
+        if found is None:
+            return ""
+        try:
+            data = self._files.read(found, limit_bytes=1 << 30)
+        except DeploymentError:  # moved meanwhile
+            return ""
+        binary = data.startswith(BINARY)
+        self._file[job_id] = "is in the binary form" if binary else "has no task attempts"
+        return data.decode(errors="replace")
 
     def _search(self, job_id: str) -> str | None:
         found = _JOB.fullmatch(job_id)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from windtunnel.errors import ClusterAccessError
-from windtunnel.inspection.queues import leaf_queues
+from windtunnel.inspection.queues import LeafQueues
 from windtunnel.testbeds.attached.site import Site
 from windtunnel.testbeds.attached.web import Web
 
@@ -21,6 +21,8 @@ REQUESTS = (
 )
 """The requests of :class:`Status`, for lists."""
 _UNFINISHED = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+_ENDING_S = 15.0
+"""How long an ended application can still have a container: its master waits 5 s for clients."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,22 @@ class Identity:
 
 @dataclass(frozen=True)
 class Application:
-    """An unfinished application."""
+    """An unfinished application; ``containers`` is None if the user may not view them."""
 
     id: str
     queue: str
     kind: str
     state: str
-    containers: int
+    containers: int | None
     pending: int
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Running containers, and applications, of other tenants that are not in the list."""
+
+    containers: int = 0
+    applications: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,8 @@ class Reading:
     """The state of a cluster at one time (``t``, epoch seconds).
 
     ``own`` and ``others`` are the unfinished applications; ``pending`` are containers for which
-    other tenants wait. ``capacity_bytes`` and ``free_bytes`` are those of HDFS.
+    other tenants wait. ``capacity_bytes`` and ``free_bytes`` are those of HDFS. ``hidden`` is what
+    other tenants have beyond the list, which lacks what the user may not view.
     """
 
     t: float
@@ -63,16 +74,17 @@ class Reading:
     under_replicated: int
     datanodes: int
     nodemanagers: int
+    hidden: Hidden = Hidden()
 
     @property
     def other_containers(self) -> int:
         """Running containers of other tenants."""
-        return sum(one.containers for one in self.others)
+        return _containers(self.others) + self.hidden.containers
 
     @property
     def own_containers(self) -> int:
         """Running containers of the study."""
-        return sum(one.containers for one in self.own)
+        return _containers(self.own)
 
     @property
     def free_fraction(self) -> float:
@@ -86,6 +98,8 @@ class Status:
     def __init__(self, site: Site, web: Web) -> None:
         self.site = site
         self.web = web
+        self._own: set[str] = set()  # in the last reading
+        self._ended: dict[str, float] = {}  # own applications -> when they had left the list
 
     def identity(self) -> Identity:
         """The id of the cluster, and the versions that its daemons report."""
@@ -110,29 +124,52 @@ class Status:
         """The present state; applications with ``tag`` are the study's own."""
         namenode, space = self._namenode("FSNamesystem")
         state = self._bean(namenode, "FSNamesystemState")
-        rm, found = self.web.first(
-            self.site.resourcemanagers, "/ws/v1/cluster/metrics", active="clusterMetrics"
-        )
-        metrics = found["clusterMetrics"]
+        rm, metrics = self._metrics()
         own: list[Application] = []
         others: list[Application] = []
         for row in self._applications(rm):
             mine = tag in str(row.get("applicationTags", "")).split(",")
             (own if mine else others).append(_application(row))
         waiting = sum(one.state != "RUNNING" for one in others)
-        pending = int(metrics.get("containersPending", 0)) - sum(one.pending for one in own)
+        pending = _number(metrics, "containersPending") - sum(one.pending for one in own)
+        ending = self._ending(own, now)
+        hidden = _hidden(metrics, own, others, ending=ending)
+        if hidden.applications:
+            # an own application can have ended between both requests, or have started after them
+            _, later = self._metrics()
+            after = _hidden(later, own, others, ending=ending)
+            hidden = min(hidden, after, key=lambda one: (one.applications, one.containers))
         return Reading(
             t=now,
             own=own,
             others=others,
-            pending=max(pending if others else 0, waiting),
+            pending=max(pending if others or hidden.applications else 0, waiting),
             capacity_bytes=int(space["CapacityTotal"]),
             free_bytes=int(space["CapacityRemaining"]),
             missing_blocks=int(space["MissingBlocks"]),
             under_replicated=int(space["UnderReplicatedBlocks"]),
             datanodes=int(state["NumLiveDataNodes"]),
             nodemanagers=int(metrics["activeNodes"]),
+            hidden=hidden,
         )
+
+    def _metrics(self) -> tuple[str, dict[str, Any]]:
+        """The active ResourceManager, and its metrics of the whole cluster."""
+        rm, found = self.web.first(
+            self.site.resourcemanagers, "/ws/v1/cluster/metrics", active="clusterMetrics"
+        )
+        return rm, found["clusterMetrics"]
+
+    def _ending(self, own: Sequence[Application], now: float) -> int:
+        """The number of own applications that ended a short time ago.
+
+        They are not in the list, but their application master still has its container.
+        """
+        listed = {one.id for one in own}
+        self._ended |= dict.fromkeys(self._own - listed, now)
+        self._ended = {id_: t for id_, t in self._ended.items() if now - t < _ENDING_S}
+        self._own = listed
+        return len(self._ended)
 
     def unfinished(self, tag: str) -> list[str]:
         """The ids of the unfinished applications with a tag."""
@@ -142,12 +179,12 @@ class Status:
         rows = self._applications(rm, applicationTags=tag)
         return [str(row["id"]) for row in rows]
 
-    def queues(self) -> list[str]:
-        """The names of the queues to which applications can be submitted."""
+    def queues(self) -> LeafQueues:
+        """The queues to which applications can be submitted."""
         _, found = self.web.first(
             self.site.resourcemanagers, "/ws/v1/cluster/scheduler", active="scheduler"
         )
-        return sorted(leaf_queues(found["scheduler"].get("schedulerInfo", {})))
+        return LeafQueues.of(found["scheduler"].get("schedulerInfo", {}))
 
     def in_force(self, address: str, name: str) -> str | None:
         """The value of a property in a running daemon; None if it does not report one."""
@@ -271,13 +308,58 @@ def _cluster_id(namenode: str, info: dict[str, Any]) -> str:
     return cluster
 
 
+def _number(metrics: Mapping[str, Any], name: str) -> int:
+    return int(metrics.get(name, 0))
+
+
+def _containers(applications: Sequence[Application]) -> int:
+    return sum(one.containers or 0 for one in applications)
+
+
+def _unlisted(metrics: Mapping[str, Any], listed: Sequence[Application]) -> int:
+    """The number of unfinished applications that are not in the list.
+
+    With ``yarn.webapp.filter-entity-list-by-user``, it has only those that the user may view.
+    """
+    known = _number(metrics, "appsRunning") + _number(metrics, "appsPending")
+    return max(0, known - len(listed))
+
+
+def _hidden(
+    metrics: Mapping[str, Any],
+    own: Sequence[Application],
+    others: Sequence[Application],
+    *,
+    ending: int,
+) -> Hidden:
+    """What other tenants have beyond the list, from the metrics of the whole cluster.
+
+    The metrics are those of a moment before the list, and containers start and end meanwhile.
+    Therefore a list from which nothing is missing is preferred to them.
+    """
+    unlisted = _unlisted(metrics, [*own, *others])
+    if not unlisted and all(one.containers is not None for one in others):
+        return Hidden()
+    allocated = _number(metrics, "containersAllocated")
+    if metrics.get("crossPartitionMetricsAvailable") in (True, "true"):
+        # those above are of the nodes without a label; these contain reserved containers
+        everywhere = _number(metrics, "totalAllocatedContainersAcrossPartition")
+        allocated = max(allocated, everywhere - _number(metrics, "containersReserved"))
+    masters = min(ending, unlisted)
+    listed = _containers(own) + _containers(others)
+    return Hidden(max(0, allocated - listed - masters), unlisted - masters)
+
+
 def _application(row: dict[str, Any]) -> Application:
     wanted = row.get("resourceRequests") or []
+    state, containers = str(row.get("state", "")), int(row.get("runningContainers", 0))
+    # one that runs has at least its master: without the right to view it, the number is 0 or -1
+    unknown = state == "RUNNING" and containers < 1
     return Application(
         id=str(row["id"]),
         queue=str(row.get("queue", "")),
         kind=str(row.get("applicationType", "")),
-        state=str(row.get("state", "")),
-        containers=max(0, int(row.get("runningContainers", 0))),
+        state=state,
+        containers=None if unknown else max(0, containers),
         pending=sum(int(w["numContainers"]) for w in wanted if w.get("resourceName") == "*"),
     )

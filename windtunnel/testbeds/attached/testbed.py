@@ -21,7 +21,7 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionError
 from windtunnel.hosts.leftovers import Registration
-from windtunnel.inspection.queues import without_root
+from windtunnel.inspection.queues import LeafQueues, without_root
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
 from windtunnel.testbeds.attached import by_hand, edge, host_sources
@@ -86,6 +86,7 @@ class AttachedTestbed(ClusterTestbed):
         self._by_hand: list[str] = []  # settings that an operator changes during the study
         self._daemons: dict[str, set[str]] = {}  # those that have to confirm each change
         self._needs: list[Need] = []  # one for each queue
+        self._queues = LeafQueues()  # of the cluster
         self._start: Reading | None = None  # at the start of the study, for its abort rule
         self._space_bytes = 0
 
@@ -207,7 +208,8 @@ class AttachedTestbed(ClusterTestbed):
         return [Need(identity.cluster, queue, space, options.containers) for queue in queues]
 
     def _unknown_queues(self, access: ClusterAccess) -> Iterator[str]:
-        known = access.status.queues()
+        self._queues = access.status.queues()
+        known = self._queues.names
         names = {without_root(one) for one in known}
         for need in self._needs:
             if known and without_root(need.queue) not in names:
@@ -308,6 +310,7 @@ class AttachedTestbed(ClusterTestbed):
                 self._space_bytes,
                 self._changes_by_hand(access),
                 self._start,
+                self._queues,
             )
             deployment.open(self._study)
             yield deployment
