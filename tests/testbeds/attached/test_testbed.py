@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.cluster_web import CLUSTER, ClusterWeb, application
+from tests.support.cluster_web import CLUSTER, ClusterWeb, application, write_site
 from tests.support.mock import plan_from
 from tests.support.prometheus_web import PrometheusWeb
 from tests.support.ssh_server import SshServer, ssh_server

@@ -29,8 +29,10 @@ from windtunnel.testbeds.attached.access import ClusterAccess, edge_of, identify
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
+from windtunnel.testbeds.attached.final_settings import without_effect
 from windtunnel.testbeds.attached.in_force import compared_settings, different, not_compared
 from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
+from windtunnel.testbeds.attached.own_client import undefined
 from windtunnel.testbeds.attached.remains import remove_earlier
 from windtunnel.testbeds.attached.space import space_bytes, written_bytes
 from windtunnel.testbeds.attached.status import REQUESTS, Identity, Reading
@@ -157,6 +159,9 @@ class AttachedTestbed(ClusterTestbed):
             self._space_bytes = min(check_allowed(need).space_bytes for need in self._needs)
             impossible += self._unknown_queues(access)
             if (node := edge_of(options, "")) is not None:
+            impossible += without_effect(request, access.site, options.containers)
+            if options.own_jars:
+                impossible += undefined(request, access.site)
                 impossible += edge.refused(request)
                 node.check()
             types = storage_types(request, access.status)
@@ -227,10 +232,7 @@ class AttachedTestbed(ClusterTestbed):
                     f"the cluster has {number}"
                 )
         line = ".".join(versions["namenode"].split(".")[:2])
-        if (
-            not (self.options.hadoop or self.options.edge)
-            and line != cluster.software.hadoop[: len(line)]
-        ):
+        if self.options.own_jars and line != cluster.software.hadoop[: len(line)]:
             notes.append(
                 f"software.hadoop: the clients have {cluster.software.hadoop}, the cluster has "
                 f"{versions['namenode']}; a difference of clients can affect times"
