@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from windtunnel.cluster.settings import text_of
+from windtunnel.cluster.settings import Value, text_of
 from windtunnel.testbeds.attached.site import Site
 from windtunnel.testbeds.base import StudyRequest
 
@@ -49,7 +49,7 @@ def undefined(request: StudyRequest, site: Site) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _undefined(settings: Mapping[str, object], site: Site) -> Iterator[str]:
+def _undefined(settings: Mapping[str, Value], site: Site) -> Iterator[str]:
     for name in _NEEDED:
         entry = site.conf.entries.get(name)
         place, value = f"settings.{name}", text_of(settings[name]) if name in settings else ""
