@@ -138,7 +138,7 @@ def test_nothing_starts_without_an_entry_in_the_allow_list(attached: Attached) -
     assert attached.left() == []
     found = re.search(r"windtunnel allow (CID-\S+)", refused.stderr)
     assert found is not None
-    limits = ("--space", "2 GiB", "--containers", "4", "--until", "2099-12-31")
+    limits = ("--space", "16 GiB", "--containers", "4", "--until", "2099-12-31")
     allowed = attached("allow", found[1], *limits)
     assert allowed.returncode == 0, allowed.stderr
 

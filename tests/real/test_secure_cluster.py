@@ -99,7 +99,7 @@ def test_a_study_runs_with_tickets_of_a_keytab(
     assert refused.returncode == 13, refused.stdout + refused.stderr
     found = re.search(r"CID-[0-9a-f-]+", refused.stderr)
     assert found is not None
-    limits = ["--space", "1 GiB", "--containers", "4", "--until", "2099-12-31"]
+    limits = ["--space", "16 GiB", "--containers", "4", "--until", "2099-12-31"]
     allowed = cluster.client("allow", found[0], "--queue", "default", *limits)
     assert allowed.returncode == 0, allowed.stderr
     done = cluster.client("run", "study.yaml", "--results", "copies")

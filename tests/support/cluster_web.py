@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from xml.sax.saxutils import escape
 
 CLUSTER = "CID-fb083aa4-1fd3-4b3f-a609-764ac189d9cf"
 
@@ -90,6 +91,16 @@ class ClusterWeb:
         return others.get(parts.path)
 
 
+def write_site(file: Path, properties: Mapping[str, str], *, final: bool = False) -> None:
+    """Write a site file with these properties."""
+    end = "<final>true</final></property>" if final else "</property>"
+    rows = "".join(
+        f"<property><name>{name}</name><value>{escape(value)}</value>{end}"
+        for name, value in properties.items()
+    )
+    file.write_text(f"<configuration>{rows}</configuration>")
+
+
 @contextmanager
 def serving(web: ClusterWeb, folder: Path) -> Iterator[Path]:
     """A configuration folder below ``folder`` whose addresses are a server with these answers."""
@@ -116,13 +127,10 @@ def serving(web: ClusterWeb, folder: Path) -> Iterator[Path]:
         "yarn.resourcemanager.webapp.address",
         "mapreduce.jobhistory.webapp.address",
     )
-    rows = "".join(
-        f"<property><name>{name}</name><value>{address}</value></property>" for name in names
-    )
-    rows += "<property><name>fs.defaultFS</name><value>hdfs://nn:8020</value></property>"
     conf = folder / "conf"
     conf.mkdir()
-    (conf / "core-site.xml").write_text(f"<configuration>{rows}</configuration>")
+    properties = {**dict.fromkeys(names, address), "fs.defaultFS": "hdfs://nn:8020"}
+    write_site(conf / "core-site.xml", properties)
     try:
         yield conf
     finally:

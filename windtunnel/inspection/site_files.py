@@ -84,6 +84,10 @@ class ClientConfiguration:
                 break
         return text
 
+    def undefined(self, text: str) -> list[str]:
+        """The names of variables that no property defines, each once."""
+        return list(dict.fromkeys(_VARIABLE.findall(self.expand(text))))
+
 
 def read_configuration(folder: Path, *, below: bool = True) -> ClientConfiguration:
     """Read a folder; with ``below``, a file that it lacks comes from the folders below it.

@@ -99,6 +99,9 @@ def loads_of(plan: Plan, treatment: Treatment) -> list[Load]:
                 own_program=parameters.own_program(),
                 trial_bytes=full.trial_bytes(workers),
                 shared_bytes=full.shared_bytes(),
+                job_settings=tuple(full.job_settings()),
+                replication=full.replication(),
+                clients=full.clients(),
             )
         )
     return found

@@ -110,6 +110,8 @@ class Load:
     reduces; a task then takes its part of the time of the phase. ``own_program`` states that a
     program of Windtunnel runs on the cluster. ``trial_bytes`` are those that a trial writes at
     most, ``shared_bytes`` those of its shared inputs by name, both with all replicas.
+    ``job_settings`` are settings that its jobs need in their tasks, ``replication`` is the largest
+    number of replicas of a file, ``clients`` that of clients that write at the same time.
     """
 
     workload: str
@@ -123,6 +125,9 @@ class Load:
     own_program: bool = False
     trial_bytes: float = 0.0
     shared_bytes: Mapping[str, float] = field(default_factory=dict)
+    job_settings: Sequence[tuple[str, str]] = ()
+    replication: int = 1
+    clients: int = 1
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -157,6 +157,22 @@ class Workload(ABC, Generic[P]):
         Only of workloads that need no other engine than Hadoop.
         """
         return {}
+
+    def job_settings(self) -> Iterable[tuple[str, str]]:
+        """Settings that its jobs need in their tasks; jobs can have different values of one.
+
+        Only of workloads that need no other engine than Hadoop.
+        """
+        return ()
+
+    def replication(self) -> int:
+        """The largest number of replicas that its parameters set; 1 if they set none."""
+        given = (value for name, value in self.parameters if name.endswith("replication"))
+        return max(given, default=1)
+
+    def clients(self) -> int:
+        """The number of clients that write to HDFS at the same time, also to submit jobs."""
+        return 1
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Untimed work before the phases."""

@@ -83,6 +83,10 @@ class Transfer(Workload[TransferParameters]):
             return Demand(0.0, size * copies, size * copies)
         return Demand(size, 0.0, size)
 
+    def clients(self) -> int:
+        """Each stream of PUT."""
+        return self.parameters.streams
+
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Make the files, if they are not there from an earlier trial."""
         folder = self._sources(deployment)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.cluster_web import CLUSTER, ClusterWeb, application
+from tests.support.cluster_web import CLUSTER, ClusterWeb, application, write_site
 from tests.support.mock import plan_from
 from tests.support.prometheus_web import PrometheusWeb
 from tests.support.ssh_server import SshServer, ssh_server
@@ -204,6 +204,28 @@ def test_hosts_that_are_described_and_not_there_are_a_caveat(conf: Path) -> None
 
     caveats = check_plan(plan, bed_of(plan))
     assert any("3 hosts with the role datanode are described" in one for one in caveats)
+
+
+def test_a_variable_of_the_distribution_needs_its_own_client(conf: Path) -> None:
+    path = {"mapreduce.application.framework.path": "/hdp/apps/${hdp.version}/mr.tar.gz"}
+    write_site(conf / "mapred-site.xml", path)
+    plan = study(conf)
+    with pytest.raises(NotRealisableError, match="use the cluster's own client"):
+        check_plan(plan, bed_of(plan))
+    own = study(conf, options=", hadoop: sh")
+    check_plan(own, bed_of(own))
+
+
+def test_the_blocks_that_hdfs_reserves_need_space(conf: Path) -> None:
+    write_site(conf / "hdfs-site.xml", {"dfs.blocksize": "256m", "dfs.replication": "2"})
+    allow(Allowance(CLUSTER, "default", 1 << 30, 20, "2099-12-31"))
+    plan = study(conf)
+    with pytest.raises(NotAllowedError, match=r"it needs 13\.4 GB in HDFS") as caught:
+        check_plan(plan, bed_of(plan))
+    said = caught.value.message
+    assert "files of submitted jobs 2.68 GB, for 1 x 10 replicas of a block of 256 MiB" in said
+    assert "open blocks 10.7 GB, for 20 containers x 2 replicas of 256 MiB" in said
+    assert "--space '13 GiB'" in caught.value.remedy
 
 
 def test_a_namenode_in_standby_is_an_error_with_a_remedy(conf: Path, web: ClusterWeb) -> None:

@@ -20,6 +20,7 @@ from windtunnel.testbeds.attached.edge import Edge
 from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.host_sources import open_samples
 from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.own_client import settings_for
 from windtunnel.testbeds.attached.own_folder import OwnFolder
 from windtunnel.testbeds.attached.site import Site, read_site
 from windtunnel.testbeds.attached.status import Identity, Status
@@ -125,7 +126,9 @@ def open_access(
     web = Web(options, secure=site.secure, tickets=None if cache is None else f"FILE:{cache}")
     clients = None
     if software is not None:
-        clients = Client(options, software[0], tickets=cache, edge=edge_of(options, run))
+        own = settings_for(site) if options.own_jars else {}
+        node = edge_of(options, run)
+        clients = Client(options, software[0], tickets=cache, own=own, edge=node)
     return ClusterAccess(options, site, web, Status(site, web), tickets, clients)
 
 

@@ -47,12 +47,16 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Need:
-    """What a study needs on one queue of one cluster, in the units of :class:`Allowance`."""
+    """What a study needs on one queue of one cluster, in the units of :class:`Allowance`.
+
+    ``space_words`` states the parts of the space.
+    """
 
     cluster: str
     queue: str
     space_bytes: int
     containers: int
+    space_words: str = ""
 
 
 def allow_file() -> Path:
@@ -161,8 +165,9 @@ def _same(queue: str, other: str) -> bool:
 
 def _beyond(need: Need, entry: Allowance, today: datetime.date) -> Iterator[str]:
     if need.space_bytes > entry.space_bytes:
+        parts = f" ({need.space_words})" if need.space_words else ""
         yield (
-            f"it needs {format_bytes(need.space_bytes, 3)} in HDFS, and "
+            f"it needs {format_bytes(need.space_bytes, 3)} in HDFS{parts}, and "
             f"{format_bytes(entry.space_bytes, 3)} are allowed"
         )
     if need.containers > entry.containers:

@@ -45,6 +45,8 @@ class Client:
         The ticket cache of the study; None to use the cache of the user, or without Kerberos.
     settings:
         Properties of every client, such as the queue.
+    own:
+        Properties that clients with Windtunnel's jars need in addition.
     edge:
         The edge node on which the clients run; None for this machine.
     """
@@ -53,6 +55,7 @@ class Client:
     software: Software
     tickets: Path | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
     edge: Edge | None = None
 
     @property
@@ -81,7 +84,8 @@ class Client:
 
     def command(self, main: str, args: Sequence[str]) -> list[str]:
         """Command line of a main class of Hadoop, with the settings as generic options."""
-        return self._command(main, [f"-D{n}={v}" for n, v in sorted(self.settings.items())], args)
+        settings = {**self.own, **self.settings}
+        return self._command(main, [f"-D{n}={v}" for n, v in sorted(settings.items())], args)
 
     def _command(self, main: str, generic: Sequence[str], args: Sequence[str]) -> list[str]:
         if self.edge is not None:

@@ -239,6 +239,11 @@ class AttachedOptions(TestbedOptions):
         return self.model_copy(update=update)
 
     @property
+    def own_jars(self) -> bool:
+        """Whether the clients run with Windtunnel's jars, and not with those of the cluster."""
+        return not self.hadoop and self.edge is None
+
+    @property
     def samples_hosts(self) -> bool:
         """Whether there is a source of samples of the hosts."""
         return any(one.samples_hosts for one in self.sources.values())

@@ -29,10 +29,12 @@ from windtunnel.testbeds.attached.access import ClusterAccess, edge_of, identify
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
+from windtunnel.testbeds.attached.final_settings import without_effect
 from windtunnel.testbeds.attached.in_force import compared_settings, different, not_compared
 from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
+from windtunnel.testbeds.attached.own_client import undefined
 from windtunnel.testbeds.attached.remains import remove_earlier
-from windtunnel.testbeds.attached.space import space_bytes, written_bytes
+from windtunnel.testbeds.attached.space import Space, space_of, written_bytes
 from windtunnel.testbeds.attached.status import REQUESTS, Identity, Reading
 from windtunnel.testbeds.attached.storage_policy import POLICY, storage_types
 from windtunnel.testbeds.base import (
@@ -154,9 +156,13 @@ class AttachedTestbed(ClusterTestbed):
             self._by_hand = list(daemon_settings(request.changes))
         with self._opened() as access:
             identity = identify(access)
-            self._needs = self._needed(request, identity)
+            space = space_of(request, access.site, options.containers)
+            self._needs = self._needed(request, identity, space)
             self._space_bytes = min(check_allowed(need).space_bytes for need in self._needs)
             impossible += self._unknown_queues(access)
+            impossible += without_effect(request, access.site, options.containers)
+            if options.own_jars:
+                impossible += undefined(request, access.site)
             if (node := edge_of(options, "")) is not None:
                 impossible += edge.refused(request)
                 node.check()
@@ -201,11 +207,14 @@ class AttachedTestbed(ClusterTestbed):
             self._daemons,
         )
 
-    def _needed(self, request: StudyRequest, identity: Identity) -> list[Need]:
+    def _needed(self, request: StudyRequest, identity: Identity, space: Space) -> list[Need]:
         """What the study needs on each of its queues."""
-        options, space = self.options, space_bytes(request)
+        options = self.options
         queues = dict.fromkeys(options.queue_of(one.cluster.settings) for one in request.treatments)
-        return [Need(identity.cluster, queue, space, options.containers) for queue in queues]
+        return [
+            Need(identity.cluster, queue, space.total, options.containers, space.words)
+            for queue in queues
+        ]
 
     def _unknown_queues(self, access: ClusterAccess) -> Iterator[str]:
         self._queues = access.status.queues()
@@ -229,10 +238,7 @@ class AttachedTestbed(ClusterTestbed):
                     f"the cluster has {number}"
                 )
         line = ".".join(versions["namenode"].split(".")[:2])
-        if (
-            not (self.options.hadoop or self.options.edge)
-            and line != cluster.software.hadoop[: len(line)]
-        ):
+        if self.options.own_jars and line != cluster.software.hadoop[: len(line)]:
             notes.append(
                 f"software.hadoop: the clients have {cluster.software.hadoop}, the cluster has "
                 f"{versions['namenode']}; a difference of clients can affect times"
@@ -263,8 +269,7 @@ class AttachedTestbed(ClusterTestbed):
             f"  id {self._needs[0].cluster if self._needs else 'UNKNOWN'}, user {options.account}, "
             f"queue {queues or options.queue}",
             f"  jobs: at most {request.trials} trials, each with the phases {per_trial}",
-            f"  space: at most {format_bytes(space_bytes(request), 3)} in HDFS at a time "
-            "(estimate, all replicas)",
+            f"  space: at most {self._space_words()}",
             f"  bytes written: at most {format_bytes(written_bytes(request), 3)} (estimate)",
             f"  container-hours: at most {hours:.3g} ({options.containers} containers for the "
             f"time limits of all trials, {format_duration(round(longest_s))}){expected}",
@@ -278,6 +283,13 @@ class AttachedTestbed(ClusterTestbed):
             "    WebHDFS below the path above; history of the study's own jobs",
             *(by_hand.footprint(request, options.apply_within) if options.apply else ()),
         ]
+
+    def _space_words(self) -> str:
+        if not self._needs:
+            return "UNKNOWN"
+        need = self._needs[0]  # equal for all queues
+        size = format_bytes(need.space_bytes, 3)
+        return f"{size} in HDFS at a time (estimate, all replicas: {need.space_words})"
 
     @contextmanager
     def deploy(self, cluster: Cluster) -> Iterator[AttachedDeployment]:

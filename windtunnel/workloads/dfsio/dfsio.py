@@ -10,6 +10,7 @@ before it assigns the pattern; this applies to Hadoop 3.4 and 3.5.)
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -123,6 +124,10 @@ class Dfsio(Workload[DfsioParameters]):
             return Demand(0.0, size * copies, size * (copies - 1))
         return Demand(size, 0.0, size * max(0.0, 1 - copies / workers))
 
+    def job_settings(self) -> Iterable[tuple[str, str]]:
+        """Those of TestDFSIO; its client reads the results as text."""
+        return [("dfs.replication", str(self.parameters.replication)), *UNCOMPRESSED.items()]
+
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Nothing to prepare."""
 
@@ -133,7 +138,7 @@ class Dfsio(Workload[DfsioParameters]):
         size = wanted.kept_bytes if phase == "truncate" else wanted.file_bytes
         argv = [_MAIN, f"-{test}", "-nrFiles", str(wanted.files), "-size", f"{size}B"]
         argv += ["-bufferSize", str(int(wanted.buffer))]
-        settings = {_FOLDER: folder, "dfs.replication": str(wanted.replication), **UNCOMPRESSED}
+        settings = {_FOLDER: folder, **dict(self.job_settings())}
         run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
         found = totals(read_all(deployment, f"{folder}/io_{test}"))
         metrics = dict(run.phase.metrics)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -265,6 +265,19 @@ class Mix(Workload[MixParameters]):
         """Each instance of a part runs all phases of its workload, alone and together."""
         parts = self.parameters.parts.values()
         return sum(p.make().trial_bytes(workers) * (p.weight + 1) for p in parts)
+
+    def job_settings(self) -> Iterable[tuple[str, str]]:
+        """Those of all parts."""
+        parts = self.parameters.parts.values()
+        return (pair for part in parts for pair in part.make().job_settings())
+
+    def replication(self) -> int:
+        """The largest of all parts."""
+        return max(part.make().replication() for part in self.parameters.parts.values())
+
+    def clients(self) -> int:
+        """Those of all instances, which start at the same time."""
+        return sum(p.make().clients() * p.weight for p in self.parameters.parts.values())
 
     def shared_bytes(self) -> Mapping[str, float]:
         """Those of all parts; equal ones are shared."""

@@ -64,6 +64,11 @@ class RowParameters(Parameters):
         return self.rows if self.rows is not None else int(self.size or 0) // ROW_BYTES
 
 
+def written_with(replication: int) -> dict[str, str]:
+    """The settings of TeraGen's tasks, which write this number of replicas."""
+    return {"dfs.replication": str(replication)}
+
+
 def generate(
     parameters: RowParameters,
     replication: int,
@@ -72,7 +77,7 @@ def generate(
     deadline_s: float,
 ) -> JobRun:
     """Run TeraGen into a folder; raises TrialInvalidError if its job fails."""
-    settings = {"dfs.replication": str(replication)}
+    settings = written_with(replication)
     if parameters.maps:
         settings["mapreduce.job.maps"] = str(parameters.maps)
     argv = [f"{PACKAGE}.TeraGen", str(parameters.row_count), folder]

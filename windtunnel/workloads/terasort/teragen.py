@@ -6,6 +6,7 @@ counted during the write.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from pydantic import Field, PositiveInt
@@ -30,6 +31,7 @@ from windtunnel.workloads.terasort.rows import (
     generate,
     placement,
     read_all,
+    written_with,
 )
 from windtunnel.workloads.verdicts import verdict
 
@@ -79,6 +81,10 @@ class TeraGen(Workload[TeraGenParameters]):
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Nothing to prepare."""
+
+    def job_settings(self) -> Iterable[tuple[str, str]]:
+        """Those of TeraGen and TeraChecksum."""
+        return [*written_with(self.parameters.replication).items(), *UNCOMPRESSED.items()]
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Write the rows; raises TrialInvalidError if the job fails."""

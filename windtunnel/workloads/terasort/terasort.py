@@ -7,7 +7,7 @@ during the write (Hadoop's ``TeraGen`` keeps the low 64 bits of the 128-bit sum)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from pydantic import Field, PositiveInt
@@ -28,6 +28,7 @@ from windtunnel.workloads.terasort.rows import (
     check_rows,
     generate,
     read_all,
+    written_with,
 )
 from windtunnel.workloads.verdicts import check, verdict
 
@@ -112,6 +113,11 @@ class TeraSort(Workload[TeraSortParameters]):
         size = float(self.data_bytes() * self.parameters.input_replication)
         return {self._shared_name(): size} if self.parameters.reuse_input else {}
 
+    def job_settings(self) -> Iterable[tuple[str, str]]:
+        """Those of TeraGen, TeraSort and TeraValidate."""
+        first = written_with(self.parameters.input_replication)
+        return [*first.items(), *self._sort_settings().items(), *UNCOMPRESSED.items()]
+
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Generate the shared input, if the study uses it again and it is not there yet."""
         if self.parameters.reuse_input:
@@ -123,17 +129,20 @@ class TeraSort(Workload[TeraSortParameters]):
             run = self._generate(deployment, execution)
             return with_rate(run, DATA_RATE, self.data_bytes())
         if phase == "terasort":
-            settings = {
-                "mapreduce.terasort.output.replication": str(self.parameters.output_replication)
-            }
-            if self.parameters.reduces:
-                settings["mapreduce.job.reduces"] = str(self.parameters.reduces)
+            settings = self._sort_settings()
             argv = [f"{PACKAGE}.TeraSort", self._input(execution), self._output(execution)]
         else:
             settings = {**UNCOMPRESSED}
             argv = [f"{PACKAGE}.TeraValidate", self._output(execution), self._report(execution)]
         run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
         return with_rate(run, DATA_RATE, self.data_bytes())
+
+    def _sort_settings(self) -> dict[str, str]:
+        wanted = self.parameters
+        settings = {"mapreduce.terasort.output.replication": str(wanted.output_replication)}
+        if wanted.reduces:
+            settings["mapreduce.job.reduces"] = str(wanted.reduces)
+        return settings
 
     def _generate(self, deployment: Deployment, execution: Execution) -> JobRun:
         copies = self.parameters.input_replication

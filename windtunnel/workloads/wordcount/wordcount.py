@@ -11,7 +11,7 @@ Every word's count must equal that of an independent count without Hadoop: see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -134,6 +134,14 @@ class WordCount(Workload[WordCountParameters]):
         """The text."""
         return {self._text.name: float(self.data_bytes() * self.parameters.replication)}
 
+    def job_settings(self) -> Iterable[tuple[str, str]]:
+        """Those of the counting job."""
+        wanted = self.parameters
+        return [
+            ("dfs.replication", str(wanted.replication)),
+            ("mapreduce.job.reduces", str(wanted.reduces)),
+        ]
+
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Provide the text, count it, copy it to HDFS; start the engine."""
         self._text.provide(deployment, execution)
@@ -144,10 +152,7 @@ class WordCount(Workload[WordCountParameters]):
         """Count; raises TrialInvalidError if a job fails."""
         wanted, deadline_s = self.parameters, execution.deadline_s
         source, target = self._text.folder(execution), _output(execution)
-        settings = {
-            "dfs.replication": str(wanted.replication),
-            "mapreduce.job.reduces": str(wanted.reduces),
-        }
+        settings = dict(self.job_settings())
         if wanted.engine == Pig.name:
             script = self._script(source, target)
             between = f"{execution.folder}/pig"
