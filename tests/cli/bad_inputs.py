@@ -156,6 +156,13 @@ CASES = [
         study=GOOD,
     ),
     Bad(
+        "proposal with a bad option of the testbed",
+        "plan {d}/study.yaml --propose",
+        3,
+        ("study.yaml:6", "testbed.core_speed", "more than 0"),
+        study=GOOD + "testbed:\n  {kind: scaled, core_speed: -1}\n",
+    ),
+    Bad(
         "unknown testbed",
         CHECK,
         3,

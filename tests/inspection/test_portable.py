@@ -39,6 +39,7 @@ CAPACITY = "yarn.scheduler.capacity"
         ("mapreduce.job.queuename", "etl", "queues"),
         ("yarn.node-labels.enabled", "true", "node labels"),
         ("mapreduce.map.node-label-expression", "gpu", "node labels"),
+        ("mapreduce.job.am.node-label-expression", "gpu", "node labels"),
         ("io.compression.codecs", f"{GZIP}, {LZO}", "a class"),
         ("io.compression.codecs", f"{GZIP},\n {LZO},", "a class"),
         ("io.compression.codec.lzo.class", LZO, "a class"),

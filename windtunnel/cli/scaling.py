@@ -56,7 +56,8 @@ def print_proposal(
 def _proposal(
     study: str, changes: list[str] | None, hadoop: str | None, within: str | None
 ) -> Proposal:
-    from windtunnel.study.file import load_study, written_testbed
+    from windtunnel.errors import DescriptionError
+    from windtunnel.study.file import load_study, testbed_of, written
     from windtunnel.study.plan import make_plan
     from windtunnel.study.record import planned
     from windtunnel.testbeds import TESTBEDS
@@ -65,9 +66,14 @@ def _proposal(
     plan = make_plan(*load_study(study, any_testbed=True), overrides_of(changes, hadoop))
     treatments, trials = list(planned(plan)), _trials(plan)
     within_s = None if within is None else _seconds(within)
-    given = written_testbed(study)
-    proposals = (kind.propose(treatments, trials, within_s, given) for kind in TESTBEDS.values())
-    return next(found for found in proposals if found is not None)
+    given = written(study)
+    options = testbed_of(given)
+    proposals = (kind.propose(treatments, trials, within_s, options) for kind in TESTBEDS.values())
+    try:
+        return next(found for found in proposals if found is not None)
+    except DescriptionError as error:  # of an option of the study
+        place = ["testbed", *([error.key] if error.key else [])]
+        raise given.error(error.message, *place, remedy=error.remedy) from error
 
 
 def _trials(plan: Plan) -> int:

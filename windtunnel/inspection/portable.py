@@ -39,7 +39,7 @@ _TOGETHER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "'default'",
         ),
         (
-            r"yarn\.node-labels\..*|mapreduce\.\w+\.node-label-expression",
+            r"yarn\.node-labels\..*|mapreduce\.[\w.]+\.node-label-expression",
             "node labels belong to the cluster",
         ),
         (

@@ -191,22 +191,23 @@ def refuse_unknown(source: str | Path, kind: str, noun: str) -> None:
     )
 
 
-def _written(source: str | Path) -> Located:
+def written(source: str | Path) -> Located:
+    """A study as its file or the catalogue has it, not validated.
+
+    Raises
+    ------
+    DescriptionError
+        If there is no such study, or it is no YAML file.
+    """
     if isinstance(source, str) and source in catalogue_names("studies"):
         return load_text(catalogue_text("studies", source), f"catalogue:studies/{source}.yaml")
     refuse_unknown(source, "studies", "study")
     return load_yaml(Path(source))
 
 
-def written_testbed(source: str | Path) -> dict[str, Any]:
-    """The testbed of a study with its ``kind`` and its options as written, complete or not.
-
-    Raises
-    ------
-    DescriptionError
-        If the file is no YAML file.
-    """
-    data = _written(source).data
+def testbed_of(study: Located) -> dict[str, Any]:
+    """The testbed of a study with its ``kind`` and its options as written, complete or not."""
+    data = study.data
     testbed = data.get("testbed", DEFAULT) if isinstance(data, dict) else DEFAULT
     return dict(testbed) if isinstance(testbed, dict) else {"kind": str(testbed)}
 
@@ -221,7 +222,7 @@ def load_study(source: str | Path, *, any_testbed: bool = False) -> tuple[StudyF
     DescriptionError
         If the file is invalid, with file, line and key.
     """
-    located = _written(source)
+    located = written(source)
     if any_testbed and isinstance(located.data, dict):
         rest = {k: v for k, v in located.data.items() if k not in ("testbed", "scale")}
         located = replace(located, data=rest)

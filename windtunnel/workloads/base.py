@@ -168,7 +168,7 @@ class Workload(ABC, Generic[P]):
     def replication(self) -> int:
         """The largest number of replicas that its parameters set; 1 if they set none."""
         given = (value for name, value in self.parameters if name.endswith("replication"))
-        return max(given, default=1)
+        return max((value for value in given if isinstance(value, int)), default=1)
 
     def clients(self) -> int:
         """The number of clients that write to HDFS at the same time, also to submit jobs."""

@@ -14,6 +14,7 @@ from windtunnel.study.plan import make_workload
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
 
 BUFFER = "mapreduce.task.io.sort.mb"
+MASTER = "yarn.app.mapreduce.am.resource.mb"
 SORT = "terasort: {rows: 1000, input_replication: 1, output_replication: 1, reduces: 4}"
 STUDY = """\
 study: toy
@@ -60,16 +61,21 @@ def test_old_names_are_those_of_the_same_setting(conf: Path) -> None:
 
 
 def test_a_setting_that_only_the_client_reads_applies(conf: Path) -> None:
-    queue = {"mapreduce.job.queuename": "other"}
-    write_site(conf / "mapred-site.xml", queue, final=True)
-    check(conf, "set: {settings.mapreduce.job.queuename: default}")
+    final = {
+        "mapreduce.job.queuename": "other",
+        MASTER: "1536",
+        "mapreduce.terasort.output.replication": "2",
+    }
+    write_site(conf / "mapred-site.xml", final, final=True)
+    for name, value in (("mapreduce.job.queuename", "default"), (MASTER, 4096)):
+        check(conf, f"set: {{settings.{name}: {value}}}")
 
 
 @pytest.mark.parametrize(
     ("name", "value", "workload"),
     [
         ("dfs.replication", "3", SORT),
-        ("mapreduce.terasort.output.replication", "2", SORT),
+        ("dfs.replication", "1", SORT.replace("output_replication: 1", "output_replication: 2")),
         ("mapreduce.job.reduces", "2", SORT),
         ("mapreduce.output.fileoutputformat.compress", "true", SORT),
         ("dfs.replication", "3", "teragen: {rows: 1000, replication: 1}"),

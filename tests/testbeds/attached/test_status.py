@@ -123,3 +123,13 @@ def test_an_own_application_that_ends_between_both_requests_is_none_of_others(
     allocated(web, 5, 1, containersPending=3)
     found = status.read("wt-1", 1.0)
     assert (found.hidden, found.pending) == (Hidden(), 0)
+
+
+def test_after_an_own_application_hidden_ones_still_wait(status: Status, web: ClusterWeb) -> None:
+    """The own one has left the list and the metrics; a hidden one waits for containers."""
+    web.applications = [application("1", OWN, runningContainers=1)]
+    allocated(web, 1, 1)
+    status.read("wt-1", 100.0)
+    web.applications = []
+    allocated(web, 0, 0, appsPending=1, containersPending=50)
+    assert status.read("wt-1", 110.0).pending == 50

@@ -22,8 +22,10 @@ from windtunnel.testbeds.base import PlannedTreatment, StudyRequest
 # read by the client that submits a job, for which -D applies
 _OF_CLIENT = re.compile(
     re.escape(QUEUE) + r"|yarn\.app\.mapreduce\.am\.((admin\.user\.)?env|(admin-)?command-opts)"
-    r"|mapreduce\.job\.(maps|node-label-expression|priority|tags)"
+    r"|yarn\.app\.mapreduce\.(am\.resource|client|client-am)\..*|mapreduce\.am\.max-attempts"
+    r"|mapreduce\.job\.(maps|(am\.)?node-label-expression|priority|tags)"
     r"|mapreduce\.(client|input\.fileinputformat)\..*|yarn\.client\..*"
+    r"|mapreduce\.terasort\.output\.replication"
 )
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _ASK = "let the administrator of the cluster remove <final>"

@@ -56,7 +56,7 @@ def _for_older_cluster(access: ClusterAccess, identity: Identity) -> dict[str, s
     """
     options, version = access.options, identity.versions["resourcemanager"]
     number = re.match(r"(\d+)\.(\d+)", version)
-    if number is None or options.hadoop or options.edge or access.site.get(_ADD_OPENS):
+    if number is None or not options.own_jars or access.site.get(_ADD_OPENS):
         return {}
     older = (int(number[1]), int(number[2])) < _ADD_OPENS_SINCE
     return {_ADD_OPENS: "false"} if older else {}

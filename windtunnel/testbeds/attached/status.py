@@ -131,19 +131,23 @@ class Status:
             mine = tag in str(row.get("applicationTags", "")).split(",")
             (own if mine else others).append(_application(row))
         waiting = sum(one.state != "RUNNING" for one in others)
-        pending = _number(metrics, "containersPending") - sum(one.pending for one in own)
-        ending = self._ending(own, now)
-        hidden = _hidden(metrics, own, others, ending=ending)
-        if hidden.applications:
+        seen = [metrics]
+        if _unlisted(metrics, [*own, *others]):
             # an own application can have ended between both requests, or have started after them
-            _, later = self._metrics()
-            after = _hidden(later, own, others, ending=ending)
-            hidden = min(hidden, after, key=lambda one: (one.applications, one.containers))
+            seen.append(self._metrics()[1])
+        ending = self._ending(own, now)
+        hidden = min(
+            (_hidden(one, own, others, ending=ending) for one in seen),
+            key=lambda one: (one.applications, one.containers),
+        )
+        shared = others or min(_unlisted(one, [*own, *others]) for one in seen)
+        pending = min(_number(one, "containersPending") for one in seen)
+        pending -= sum(one.pending for one in own)
         return Reading(
             t=now,
             own=own,
             others=others,
-            pending=max(pending if others or hidden.applications else 0, waiting),
+            pending=max(pending if shared else 0, waiting),
             capacity_bytes=int(space["CapacityTotal"]),
             free_bytes=int(space["CapacityRemaining"]),
             missing_blocks=int(space["MissingBlocks"]),

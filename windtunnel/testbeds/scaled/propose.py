@@ -130,8 +130,9 @@ def propose(
 def _without_time(loads: Sequence[Load]) -> list[str]:
     """Notes on workloads whose work is not part of the times of a proposal."""
     return [
-        f"{load.workload}: the time of its work is unknown, because it depends on no data; the "
-        "times above contain only its start"
+        f"{load.workload}: the time of its work is unknown, because "
+        f"{'its demands are unknown' if load.data_bytes else 'it depends on no data'}; the times "
+        "above contain only its start"
         for load in loads
         if not any(phase.read_bytes + phase.write_bytes for phase in load.phases)
     ]

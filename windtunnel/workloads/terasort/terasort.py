@@ -114,9 +114,18 @@ class TeraSort(Workload[TeraSortParameters]):
         return {self._shared_name(): size} if self.parameters.reuse_input else {}
 
     def job_settings(self) -> Iterable[tuple[str, str]]:
-        """Those of TeraGen, TeraSort and TeraValidate."""
-        first = written_with(self.parameters.input_replication)
-        return [*first.items(), *self._sort_settings().items(), *UNCOMPRESSED.items()]
+        """Those of TeraGen, TeraSort and TeraValidate.
+
+        TeraSort's client sets the replicas of the output for its tasks.
+        """
+        wanted = self.parameters
+        jobs = (
+            written_with(wanted.input_replication),
+            written_with(wanted.output_replication),
+            self._sort_settings(),
+            UNCOMPRESSED,
+        )
+        return [pair for settings in jobs for pair in settings.items()]
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Generate the shared input, if the study uses it again and it is not there yet."""
