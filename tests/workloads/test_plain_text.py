@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,12 @@ from hypothesis import strategies as st
 from windtunnel.errors import TrialInvalidError
 from windtunnel.workloads.plain_text import plain_text
 
-PACKERS = {".deflate": zlib.compress, ".gz": gzip.compress, ".bz2": bz2.compress, "": bytes}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".deflate": zlib.compress,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    "": bytes,
+}
 
 
 @pytest.mark.parametrize("suffix", PACKERS)

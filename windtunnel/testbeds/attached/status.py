@@ -140,7 +140,7 @@ class Status:
             (_hidden(one, own, others, ending=ending) for one in seen),
             key=lambda one: (one.applications, one.containers),
         )
-        shared = others or min(_unlisted(one, [*own, *others]) for one in seen)
+        shared = bool(others) or min(_unlisted(one, [*own, *others]) for one in seen) > 0
         pending = min(_number(one, "containersPending") for one in seen)
         pending -= sum(one.pending for one in own)
         return Reading(
