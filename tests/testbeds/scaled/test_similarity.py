@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from dataclasses import replace
+from statistics import fmean
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,10 +15,11 @@ from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import SimilarityGroup
-from windtunnel.testbeds.base import Load
+from windtunnel.testbeds.base import Load, PhaseLoad
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
-from windtunnel.testbeds.scaled.similarity import similarity
+from windtunnel.testbeds.scaled.similarity import replica_imbalance, similarity
+from windtunnel.testbeds.scaled.sizes import full_size
 
 TB = 1e12
 
@@ -226,3 +232,35 @@ def test_daemons_use_a_larger_share_of_small_hosts() -> None:
     assert found.model == pytest.approx(200 * found.full)
     assert found.state != "match" and "most at the fewest cores" in found.says
     assert groups(Scale(rate=1 / 2, data=1))[name].state == "match"
+
+
+def written(data: float, copies: int) -> Load:
+    """A load whose first phase writes the data in some replicas."""
+    return Load("teragen", data, data, (PhaseLoad("teragen", 0, data * copies, data),), writers=4)
+
+
+def test_few_blocks_are_placed_unequally() -> None:
+    """The expected value is that of random placements."""
+    cluster = apply_overrides(known(), {"storage.block_size": "64 MiB"})
+    full = full_size(cluster)
+    hosts, blocks = cluster.holders, 12
+    (found, _) = replica_imbalance(written(blocks * 64 * 2.0**20, 2), full, full)
+    chance = random.Random(7)
+    largest = [
+        max(Counter(chance.randrange(hosts) for _ in range(blocks)).values()) for _ in range(2000)
+    ]
+    assert found == pytest.approx(fmean(largest) * hosts / blocks, rel=0.12)
+    (many, _) = replica_imbalance(written(TB, 2), full, full)
+    assert many is not None and 1 < many < 1.1
+    assert replica_imbalance(written(TB, 1), full, full) == [None, None]
+
+
+def test_a_model_with_fewer_blocks_has_a_group_for_them() -> None:
+    load = replace(written(TB, 3), model_bytes=TB / 2000)
+    found = {g.name: g for g in similarity(known(), Scale(rate=0.01, data=1 / 2000), [load])}
+    group = found["replicas that the busiest host receives : mean"]
+    assert group.state == "match", "the blocks of a model are as many as at full size"
+    few = Scale(rate=0.01, data=1 / 2000, combine=Combine(waves=64))
+    found = {g.name: g for g in similarity(known(), few, [load])}
+    assert found[group.name].state in ("near", "broken")
+    assert "by chance" in found[group.name].says

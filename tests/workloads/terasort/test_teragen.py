@@ -16,6 +16,7 @@ from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Verdict
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.plain_text import UNCOMPRESSED
+from windtunnel.workloads.terasort.rows import imbalance
 from windtunnel.workloads.terasort.teragen import TeraGen, TeraGenParameters
 
 WRITTEN = "/w/trial/rows/part-m-00000"
@@ -67,6 +68,12 @@ def test_where_the_replicas_lie_is_counted_by_physical_host() -> None:
         ]
 
     assert metrics == {1: [1, 1], 2: [1, 1], 3: [2, 0]}
+
+
+def test_the_busiest_host_is_compared_with_the_mean_of_all_hosts() -> None:
+    blocks = [["a", "b"], ["a", "c"]]
+    assert [imbalance(blocks, hosts) for hosts in (0, 3, 4)] == [1.5, 1.5, 2.0]
+    assert imbalance([[]], 4) is None
 
 
 def count_fewer(deployment: MockDeployment, execution: Execution) -> None:

@@ -55,6 +55,7 @@ _SORTING = (
     "reducer data : buffer",
     "reduce tasks of the busiest worker : mean",
 )
+_PLACEMENT = "replicas that the busiest host receives : mean"
 _CACHES = tuple(
     f"data that the cache can hold, {when}" for when in ("tasks running", "between jobs")
 )
@@ -140,8 +141,7 @@ def bearing(
     }
     parts = {part for path in changed if (part := _part(path)) is not None}
     names = {*_ALWAYS, *(name for part in parts for name in BEARING[part])}
-    if effect.phase != "teragen":
-        names |= {*_SORTING}
+    names |= {_PLACEMENT} if effect.phase == "teragen" else {*_SORTING}
     known = {(g.name, g.workload, g.treatment): g for g in _groups(reference)}
     own = {(g.name, g.workload) for g in _groups(study) if g.treatment == at.id}
     found = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 
 from windtunnel.cluster import Cluster
 from windtunnel.results.record import SimilarityGroup, SimilarityState
@@ -17,6 +18,8 @@ from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.sizes import CPU_S_PER_BYTE, Size, sizes, wave_s
 from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number
+
+PLACEMENT = "replicas that the busiest host receives : mean"
 
 
 def similarity(cluster: Cluster, scale: Scale, loads: Sequence[Load]) -> list[SimilarityGroup]:
@@ -212,8 +215,38 @@ def counts(tasks: int | None, load: Load) -> tuple[int | None, int | None]:
     return tasks, tasks and max(1, round(tasks * load.task_fraction))
 
 
+def replica_imbalance(load: Load, full: Size, model: Size) -> Sequence[float | None]:
+    """Replicas that the busiest host receives, divided by their mean: the expected value.
+
+    The NameNode places all replicas but the first by chance. Their number on a host has the
+    binomial distribution; the largest of N normal values is expected at Blom's quantile (Blom
+    1958, Statistical estimates and transformed beta-variables). None without such replicas.
+    """
+    copies = load.phases[0].write_bytes / load.data_bytes if load.phases else 0.0
+    found: list[float | None] = []
+    for size, data in ((full, load.data_bytes), (model, load.model_bytes)):
+        hosts = size.cluster.holders
+        received = math.ceil(data / size.tasks.block_bytes) * (round(copies) - 1)
+        if hosts < 2 or received < 1 or size.cluster.storage.code is not None:
+            found.append(None)
+            continue
+        largest = NormalDist().inv_cdf((hosts - 0.375) / (hosts + 0.25))
+        found.append(min(hosts, 1 + largest * math.sqrt((hosts - 1) / received)))
+    return found
+
+
 def _of_data(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     pair = ((full, load.data_bytes), (model, load.model_bytes))
+    placed = replica_imbalance(load, full, model)
+    if None not in placed:
+        yield _group(
+            PLACEMENT,
+            placed,
+            more="with fewer blocks, some hosts receive more replicas than others by chance: "
+            "phases that write replicas are too slow, and their trials differ more",
+            less="replicas are spread more equally over the hosts than at full size",
+            workload=load.workload,
+        )
     copies = full.cluster.stored_per_byte
     for noun, busy in (("tasks running", True), ("between jobs", False)):
         yield _group(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from statistics import fmean
 from typing import ClassVar
 
@@ -9,6 +11,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from windtunnel.cluster import ByteSize
 from windtunnel.engines.deployment import Deployment, FileStatus, JobRun, found_copies
+from windtunnel.engines.engine import HadoopCluster
 from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Check, Metric
 from windtunnel.workloads.base import Parameters
@@ -20,7 +23,8 @@ PACKAGE = "org.apache.hadoop.examples.terasort"
 TASK = "org.apache.hadoop.mapreduce.TaskCounter"
 _CHECKSUM = f"{PACKAGE}.TeraGen$Counters:CHECKSUM"
 _LOW_64_BITS = (1 << 64) - 1
-_BLOCKS = "the NameNode's list of replicas"
+_MOST_FILES = 200
+_BLOCKS = f"the NameNode's list of replicas, with at most {_MOST_FILES} files"
 MACHINES_PER_BLOCK = MetricInfo(
     "machines_per_block",
     "count",
@@ -36,6 +40,18 @@ BLOCKS_ON_ONE_MACHINE = MetricInfo(
     _BLOCKS,
     better="less",
 )
+
+REPLICA_IMBALANCE = MetricInfo(
+    "replica_imbalance",
+    "ratio",
+    "replicas on the host with most of them, divided by the mean over the hosts with data",
+    _BLOCKS,
+    better="less",
+    additive=False,
+)
+
+PLACEMENT = (MACHINES_PER_BLOCK, BLOCKS_ON_ONE_MACHINE, REPLICA_IMBALANCE)
+"""The metrics of :func:`placement`."""
 
 
 class RowParameters(Parameters):
@@ -89,18 +105,42 @@ def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
 
     ``machines_per_block`` is the mean number of physical hosts that hold replicas of a block,
     ``blocks_on_one_machine`` the fraction of blocks that have all replicas on one physical host.
+    Empty with many files, each of which needs a request. ``replica_imbalance``: NameNodes place replicas by chance, so that with few blocks some hosts
+    receive more than others.
     """
     machines = {host.name: host.machine for host in deployment.hosts}
-    held = [
-        {machines.get(name, name) for name in block}
-        for file in deployment.files.list_files(folder)
-        if file.is_data
-        for block in deployment.files.replicas(file.path)
-    ]
+    files = [file for file in deployment.files.list_files(folder) if file.is_data]
+    if len(files) > _MOST_FILES:
+        return {}
+    blocks = [block for file in files for block in deployment.files.replicas(file.path)]
+    held = [{machines.get(name, name) for name in block} for block in blocks]
     if not held:
         return {}
     alone = sum(len(block) == 1 for block in held) / len(held)
-    return numbers({MACHINES_PER_BLOCK: fmean(map(len, held)), BLOCKS_ON_ONE_MACHINE: alone})
+    described = deployment.cluster.holders if isinstance(deployment, HadoopCluster) else 0
+    return numbers(
+        {
+            MACHINES_PER_BLOCK: fmean(map(len, held)),
+            BLOCKS_ON_ONE_MACHINE: alone,
+            REPLICA_IMBALANCE: imbalance(blocks, described),
+        }
+    )
+
+
+def imbalance(blocks: Sequence[Sequence[str]], hosts: int) -> float | None:
+    """Replicas on the host with most of them, divided by the mean; None without replicas.
+
+    Parameters
+    ----------
+    blocks:
+        The hosts with replicas of each block.
+    hosts:
+        The number of hosts with data; at least the hosts with replicas count.
+    """
+    on_host = Counter(name for block in blocks for name in block)
+    if not on_host:
+        return None
+    return max(on_host.values()) * max(hosts, len(on_host)) / on_host.total()
 
 
 def read_all(deployment: Deployment, folder: str) -> str:

@@ -20,9 +20,8 @@ from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.own_metrics import with_metrics, with_rate
 from windtunnel.workloads.plain_text import UNCOMPRESSED
 from windtunnel.workloads.terasort.rows import (
-    BLOCKS_ON_ONE_MACHINE,
-    MACHINES_PER_BLOCK,
     PACKAGE,
+    PLACEMENT,
     ROW_BYTES,
     RowParameters,
     check_checksum,
@@ -58,7 +57,7 @@ class TeraGen(Workload[TeraGenParameters]):
     summary: ClassVar[str] = "write rows of 100 bytes with replicas (disk, network)"
     about: ClassVar[About] = About(
         stresses="disks (writing) and, with replicas, the network",
-        metrics=(WRITE_RATE, MACHINES_PER_BLOCK, BLOCKS_ON_ONE_MACHINE),
+        metrics=(WRITE_RATE, *PLACEMENT),
         example="teragen-model",
     )
 

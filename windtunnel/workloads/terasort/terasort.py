@@ -17,16 +17,18 @@ from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
 from windtunnel.workloads.copies import misfits
-from windtunnel.workloads.own_metrics import DATA_RATE, with_rate
+from windtunnel.workloads.own_metrics import DATA_RATE, with_metrics, with_rate
 from windtunnel.workloads.plain_text import UNCOMPRESSED
 from windtunnel.workloads.terasort.rows import (
     PACKAGE,
+    PLACEMENT,
     ROW_BYTES,
     RowParameters,
     check_checksum,
     check_files,
     check_rows,
     generate,
+    placement,
     read_all,
     written_with,
 )
@@ -68,7 +70,7 @@ class TeraSort(Workload[TeraSortParameters]):
     summary: ClassVar[str] = "generate, sort and validate rows of 100 bytes (disk, network, CPU)"
     about: ClassVar[About] = About(
         stresses="processors, disks, network, and memory of map and reduce tasks",
-        metrics=(DATA_RATE,),
+        metrics=(DATA_RATE, *PLACEMENT),
         example="demo",
     )
 
@@ -136,6 +138,7 @@ class TeraSort(Workload[TeraSortParameters]):
         """Run one phase; raises TrialInvalidError if its job fails."""
         if phase == "teragen":
             run = self._generate(deployment, execution)
+            run = with_metrics(run, placement(deployment, self._input(execution)))
             return with_rate(run, DATA_RATE, self.data_bytes())
         if phase == "terasort":
             settings = self._sort_settings()
