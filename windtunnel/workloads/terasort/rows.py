@@ -105,8 +105,8 @@ def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
 
     ``machines_per_block`` is the mean number of physical hosts that hold replicas of a block,
     ``blocks_on_one_machine`` the fraction of blocks that have all replicas on one physical host.
-    Empty with many files, each of which needs a request. ``replica_imbalance``: NameNodes place replicas by chance, so that with few blocks some hosts
-    receive more than others.
+    ``replica_imbalance``: NameNodes place replicas by chance, so that with few blocks some hosts
+    receive more than others. Empty with many files, each of which needs a request.
     """
     machines = {host.name: host.machine for host in deployment.hosts}
     files = [file for file in deployment.files.list_files(folder) if file.is_data]
