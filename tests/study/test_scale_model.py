@@ -230,7 +230,7 @@ def test_similarity_in_words(plan: Plan) -> None:
     record = scale_record(plan)
     assert record is not None
 
-    assert counts(record).startswith("22 groups: ")
+    assert counts(record).startswith("23 groups: ")
     assert any("start-up" in line for line in consequences(record))
     assert value_words(0.4, "share") == "40 %"
     assert value_words(90e6, "bytes/s per core") == "90.0 MB/s per core"

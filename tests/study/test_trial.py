@@ -139,7 +139,7 @@ def test_caches_are_dropped_on_every_host_before_every_phase(tmp_path: Path) -> 
         return True
 
     def host(name: str) -> SimpleNamespace:
-        return SimpleNamespace(drop_caches=partial(noted, name))
+        return SimpleNamespace(name=name, machine=name, drop_caches=partial(noted, name))
 
     hosts = [host("master"), host("worker")]
     trial, *_ = one_trial(tmp_path / "out", dropping(toy_plan()), MockTestbed(), hosts)
@@ -168,7 +168,7 @@ def test_caches_stay_before_a_phase_that_is_about_warm_caches(tmp_path: Path) ->
         dropped.append("host")
         return True
 
-    host = SimpleNamespace(drop_caches=drop)
+    host = SimpleNamespace(name="host", machine="host", drop_caches=drop)
     plan = WithTwice(**dropping(toy_plan()).__dict__)
     _, _, told, _ = one_trial(tmp_path / "out", plan, MockTestbed(), [host])
 
