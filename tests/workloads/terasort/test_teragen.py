@@ -74,6 +74,7 @@ def test_the_busiest_host_is_compared_with_the_mean_of_all_hosts() -> None:
     blocks = [["a", "b"], ["a", "c"]]
     assert [imbalance(blocks, hosts) for hosts in (0, 3, 4)] == [1.5, 1.5, 2.0]
     assert imbalance([[]], 4) is None
+    assert imbalance([["localhost"]], 4) is None, "the storage does not know the hosts"
 
 
 def count_fewer(deployment: MockDeployment, execution: Execution) -> None:

@@ -138,7 +138,7 @@ def imbalance(blocks: Sequence[Sequence[str]], hosts: int) -> float | None:
         The number of hosts with data; at least the hosts with replicas count.
     """
     on_host = Counter(name for block in blocks for name in block)
-    if not on_host:
+    if not on_host or "localhost" in on_host:  # object stores and mounts do not know the hosts
         return None
     return max(on_host.values()) * max(hosts, len(on_host)) / on_host.total()
 
