@@ -71,7 +71,10 @@ def _proposal(
     proposals = (kind.propose(treatments, trials, within_s, options) for kind in TESTBEDS.values())
     try:
         return next(found for found in proposals if found is not None)
-    except DescriptionError as error:  # of an option of the study
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        # of an option of the study, which the testbed has without its file
         place = ["testbed", *([error.key] if error.key else [])]
         raise given.error(error.message, *place, remedy=error.remedy) from error
 

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.models import known
+from windtunnel.analysis.subjects import validation
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load, PhaseLoad
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
-from windtunnel.testbeds.scaled.similarity import replica_imbalance, similarity
+from windtunnel.testbeds.scaled.similarity import PLACEMENT, replica_imbalance, similarity
 from windtunnel.testbeds.scaled.sizes import full_size
 
 TB = 1e12
@@ -258,9 +259,13 @@ def test_few_blocks_are_placed_unequally() -> None:
 def test_a_model_with_fewer_blocks_has_a_group_for_them() -> None:
     load = replace(written(TB, 3), model_bytes=TB / 2000)
     found = {g.name: g for g in similarity(known(), Scale(rate=0.01, data=1 / 2000), [load])}
-    group = found["replicas that the busiest host receives : mean"]
+    group = found[PLACEMENT]
     assert group.state == "match", "the blocks of a model are as many as at full size"
     few = Scale(rate=0.01, data=1 / 2000, combine=Combine(waves=64))
     found = {g.name: g for g in similarity(known(), few, [load])}
     assert found[group.name].state in ("near", "broken")
     assert "by chance" in found[group.name].says
+
+
+def test_validations_use_the_group_of_placements_by_its_name() -> None:
+    assert validation._PLACEMENT == PLACEMENT

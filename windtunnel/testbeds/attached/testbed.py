@@ -276,7 +276,8 @@ class AttachedTestbed(ClusterTestbed):
             f"  paths: {options.parent}/wt-XXXXXXXX (created and removed), the job history and, if "
             "the cluster collects them, the logs of containers (kept by the cluster)",
             f"  requests: about {5 * polls} (5 every {format_duration(options.limits.interval)}, "
-            "6 if some applications are not visible), and a few for each job:",
+            "6 if some applications are not visible), and a few for each job (TeraGen: also one "
+            "for each of its files, if it writes at most 200):",
             *(f"    {one}" for one in REQUESTS),
             *(f"    {one}" for one in host_sources.footprint(options)),
             *edge.footprint(options),
